@@ -34,8 +34,11 @@ import (
 
 // Options are what an App is made with. All but Fatal must be given.
 type Options struct {
-	Config  Config
-	Now     func() andon.Time
+	Config Config
+	Now    func() andon.Time
+	// Passed is how much time has passed since any moment, by a clock that can't be set; nil: that
+	// of the machine.
+	Passed  func() time.Duration
 	Log     *slog.Logger
 	Version client.Version
 	// Fatal is called when the store's disk failed. It must end the process: what is acknowledged
@@ -83,6 +86,9 @@ func New(o Options) *App {
 		Options: o, ordered: newOrdered(), calls: newCalls(o.Config.Store),
 		tasks: newTasks(o.Now, o.Log), expiring: newExpiring(),
 		made: make(chan struct{}, 1),
+	}
+	if a.Passed == nil {
+		a.Passed = passing()
 	}
 	a.failed, a.fail = context.WithCancelCause(context.Background())
 	a.memory.app = a

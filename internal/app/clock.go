@@ -9,8 +9,8 @@ import (
 	"github.com/andonhq/andon/internal/wallclock"
 )
 
-// passed returns what says how much time has passed since, by a clock that can't be set.
-func passed() func() time.Duration {
+// passing returns what says how much time has passed since, by a clock that can't be set.
+func passing() func() time.Duration {
 	start := time.Now()
 	return func() time.Duration { return time.Since(start) }
 }
@@ -24,7 +24,7 @@ func (a *App) startClock(ctx context.Context, store andon.Store) error {
 	if err != nil {
 		return err
 	}
-	a.clock = wallclock.New(a.Now, passed(), t.Clock, a.tellOfClock)
+	a.clock = wallclock.New(a.Now, a.Passed, t.Clock, a.tellOfClock)
 	if said != 0 && !a.clock.Confirm(said) {
 		a.Log.Warn("expiry.clock is not about what the clock says, so it confirms nothing",
 			"said", said, "clock", a.Now())

@@ -61,7 +61,7 @@ func (a *App) newNotify() *notify.Service {
 	return notify.New(notify.Options{
 		Store: a.store, Channels: a.channels, URL: a.Config.Notify.URL, Now: a.Now, Log: a.Log,
 		Acknowledges: a.keeper != nil,
-		Clock:        wallclock.New(a.Now, passed(), andon.ClockMark{}, nil),
+		Clock:        wallclock.New(a.Now, a.Passed, andon.ClockMark{}, nil),
 		Known:        a.documents.Known,
 		Incident:     records.NewIncidents(a.store, a.Now).Get,
 	})

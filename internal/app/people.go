@@ -34,7 +34,7 @@ func (a *App) wireKeeper() *records.Incidents {
 	} else {
 		k.Forget = a.documents.Forget
 	}
-	k.Clock = wallclock.New(a.Now, passed(), andon.ClockMark{}, nil)
+	k.Clock = wallclock.New(a.Now, a.Passed, andon.ClockMark{}, nil)
 	k.Learn = a.intake.Groups.LearnShown
 	k.Incidents = records.NewIncidents(a.store, a.Now)
 	k.Setting = func(ctx context.Context, id andon.TenantID) (*people.Setting, error) {

@@ -79,9 +79,9 @@ type Service struct {
 	Options
 	failing outage.Log // by channel
 	wake    chan struct{}
-	setBack func() andon.Duration // since it was asked last
-	isBack  bool                  // it was, and what waits was not looked at again
-	quiet   andon.Time            // when what is held was compared with quiet hours last
+	set     func() (ahead, back andon.Duration) // see wallclock.Clock.Watch
+	isBack  bool                                // it was, and what waits was not looked at again
+	quiet   andon.Time                          // when what is held was compared with quiet hours last
 
 	mu      sync.Mutex
 	waiting map[place]*batch // that nobody writes yet
@@ -97,7 +97,7 @@ func New(o Options) *Service {
 	return &Service{
 		Options: o, wake: make(chan struct{}, 1), waiting: map[place]*batch{},
 		writing: map[place]*sync.Mutex{}, busy: map[string]int{}, counts: map[ended]int{},
-		setBack: o.Clock.Watch(), isBack: true, // while no process was there it may have been
+		set: o.Clock.Watch(), isBack: true, // while no process was there it may have been
 		failing: outage.Log{
 			Logger: o.Log, Part: "channel",
 			Begins: "notifications can't be sent", Ends: "notifications are sent again",

@@ -19,7 +19,8 @@ const (
 // lookAgain has what waits not wait longer because the clock was ahead as its time was worked out,
 // or because quiet hours were changed.
 func (s *Service) lookAgain(ctx context.Context, unread *error) error {
-	s.isBack = s.setBack() > 0 || s.isBack
+	_, back := s.set()
+	s.isBack = back > 0 || s.isBack
 	now := s.Now()
 	if !s.isBack && now < s.quiet.Add(quietEvery) {
 		return nil

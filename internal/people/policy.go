@@ -168,7 +168,7 @@ func (in *Incident) setBack(s *Setting) bool {
 	moved := len(in.Doing) > 0 && (s.SetBack > 0 || in.Doing[0].Time > s.Now)
 	back := func(since andon.Time, all ...*andon.Time) {
 		by := max(s.SetBack, since.Sub(s.Now))
-		if since <= s.Now || by < wallclock.SetBack {
+		if since <= s.Now || by < wallclock.Least {
 			return
 		}
 		moved = true

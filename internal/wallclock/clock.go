@@ -20,8 +20,8 @@ type Clock struct {
 	looked time.Duration // by passed
 }
 
-// SetBack is by how much a clock is set back at least: that timers wait for less does no harm.
-const SetBack = andon.Duration(60_000_000)
+// Least is by how much a clock is set at least: that timers wait for less does no harm.
+const Least = andon.Duration(60_000_000)
 
 // New makes a Clock. passed is the time since any moment, by a clock that can't be set; mark is
 // what was kept of the clock when the program ran last, if anything was. report is called when it
@@ -78,20 +78,19 @@ func (c *Clock) Confirm(said andon.Time) bool {
 	return true
 }
 
-// Watch returns what says by how much the clock was set back since it was asked last; 0: by less
-// than SetBack. It is for one goroutine.
-func (c *Clock) Watch() (setBack func() andon.Duration) {
+// Watch returns what says by how much the clock was set since it was asked last: ahead, as that of
+// a machine that slept is, or back; 0: by less than Least. It is for one goroutine.
+func (c *Clock) Watch() (set func() (ahead, back andon.Duration)) {
 	zero := func() andon.Time {
 		c.Mark() // so that the day of a clock that has jumped begins then
 		return c.now().Add(-andon.DurationOf(c.passed()))
 	}
 	last := zero()
-	return func() andon.Duration {
+	return func() (ahead, back andon.Duration) {
 		was := last
-		last = zero()
-		if by := was.Sub(last); by >= SetBack {
-			return by
+		if last = zero(); max(last.Sub(was), was.Sub(last)) < Least {
+			return 0, 0
 		}
-		return 0
+		return last.Sub(was), was.Sub(last)
 	}
 }

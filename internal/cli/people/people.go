@@ -155,7 +155,8 @@ followed, or none, that is said on standard error.`,
 	flags := cmd.Flags()
 	command.ParsedFlag(cmd, &trial.At, "at", "`time` at which it opens; now unless set",
 		andon.ParseTime)
-	flags.Uint8Var(&trial.Severity, "severity", 0, "`severity` of the incident; that of --state unless set")
+	flags.Uint8Var(&trial.Severity, "severity", 0,
+		"`severity` of the incident; that of --state unless set")
 	flags.StringVar((*string)(&trial.Group), "group", "", "`group` that its device is in")
 	flags.StringVar((*string)(&trial.Device), "device", "", "its `device`")
 	flags.StringVar((*string)(&trial.State), "state", "", "its `state`")

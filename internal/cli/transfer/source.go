@@ -158,8 +158,8 @@ func (im *importer) readRows(s *source) error {
 	return err
 }
 
-// notEvents refuses columns that andon export writes of something else. An escalation has the device,
-// time and state of an event, and taken for one it would replace it.
+// notEvents refuses columns that andon export writes of something else. An escalation has the
+// device, time and state of an event, and taken for one it would replace it.
 func notEvents(columns []string) error {
 	for _, other := range []struct {
 		needs, all []string

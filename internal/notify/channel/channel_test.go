@@ -189,12 +189,12 @@ func TestAnswers(t *testing.T) {
 // TestAnswersOfWebhooks: an answer without a body is its status alone, and when a message is tried
 // again may be said in seconds or as a time.
 func TestAnswersOfWebhooks(t *testing.T) {
-	at := func(seconds time.Duration) string {
-		return now().Std().Add(seconds * time.Second).UTC().Format(http.TimeFormat)
+	at := func(in time.Duration) string {
+		return now().Std().Add(in).UTC().Format(http.TimeFormat)
 	}
 	for header, want := range map[string]andon.Duration{
 		"": 0, "20": 20e6, "-20": 0, "soon": 0, "99999999999999999999": 3600e6,
-		at(20): 21e6, at(-20): 0, at(100_000): 3600e6,
+		at(20 * time.Second): 21e6, at(-20 * time.Second): 0, at(24 * time.Hour): 3600e6,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", header)

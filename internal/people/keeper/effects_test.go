@@ -177,8 +177,8 @@ func (d *deaf) Notify(ctx context.Context, t andon.TenantID, all []notify.Notice
 	return d.house.Notify(ctx, t, all)
 }
 
-// TestEffectsOfTheFormer: who could not be told of an incident is told, although the next one of the
-// device has opened in its place meanwhile.
+// TestEffectsOfTheFormer: who could not be told of an incident is told, although the next one of
+// the device has opened in its place meanwhile.
 func TestEffectsOfTheFormer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, memstore.New(), clock)

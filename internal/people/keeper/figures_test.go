@@ -52,7 +52,8 @@ func newPlant(t *testing.T, e adapter.Engine) *plant {
 	c.Listen, c.Data, c.Log.Audit = "127.0.0.1:0", t.TempDir(), false
 	a := app.New(app.Options{
 		Config: c, Log: slog.New(slog.DiscardHandler),
-		Now: func() andon.Time { return andon.Time(p.now.Load()) },
+		Now:    func() andon.Time { return andon.Time(p.now.Load()) },
+		Passed: func() time.Duration { return andon.Time(p.now.Load()).Sub(0).Std() },
 	})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)

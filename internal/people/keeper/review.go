@@ -62,23 +62,24 @@ const (
 	// While a window is open, devices may come into it and leave it, by their groups.
 	reviewOpen = andon.Duration(10_000_000)
 	// How often closed incidents that have expired are deleted.
-	expireEvery = time.Hour
+	expireEvery = andon.Duration(3_600_000_000)
 )
 
 // reviews looks at open incidents again when documents have changed, and windows of maintenance
 // have begun or ended.
 func (f *follower) reviews(ctx context.Context) {
 	var was *people.Setting
-	var expired time.Time
-	var reviewed andon.Time
+	var expired, reviewed andon.Time
 	var back andon.Duration
-	setBack := f.Clock.Watch()
+	set := f.Clock.Watch()
 	for ctx.Err() == nil {
-		if time.Since(expired) >= expireEvery && f.expire(ctx) == nil {
-			expired = time.Now()
+		now := f.Now() // which may have been ahead
+		if max(now.Sub(expired), expired.Sub(now)) >= expireEvery && f.expire(ctx) == nil {
+			expired = now
 		}
 		if s, err := f.SettingNow(ctx, f.tenant); err == nil {
-			back += setBack()
+			_, by := set()
+			back += by
 			s.Reviewed, s.SetBack = min(reviewed, s.Now), back
 			same := was != nil && (was.Known == s.Known ||
 				reflect.DeepEqual(was.Rosters, s.Rosters) &&

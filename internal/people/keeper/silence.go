@@ -3,14 +3,12 @@ package keeper
 import (
 	"context"
 	"maps"
-	"time"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/silence"
 	"github.com/andonhq/andon/internal/sleep"
-	"github.com/andonhq/andon/internal/wallclock"
 )
 
 // silences are the silent devices of a tenant, by the incidents that there are of them.
@@ -24,9 +22,7 @@ type silences struct {
 	heard  map[andon.DeviceID]andon.Time
 	waited andon.Time
 	began  andon.Time // before it nothing was heard; not after now, if the clock is set back
-	looked andon.Time // when the last look was; at is that by a clock that can't be set
-	at     time.Time
-	same   int // lists of the same devices since incidents were compared with one
+	same   int        // lists of the same devices since incidents were compared with one
 }
 
 // sameLists is after how many lists of the same devices incidents are compared: other devices may
@@ -43,8 +39,11 @@ func (f *follower) listen(ctx context.Context) {
 	l := silences{follower: f, began: f.started, watch: silence.Watch{
 		Source: f.Store, Tenant: f.tenant,
 	}}
+	set := f.Clock.Watch()
 	for ctx.Err() == nil {
-		err := l.look(ctx)
+		now := l.Now()
+		ahead, _ := set() // after now, which is then not ahead where the clock jumps in between
+		err := l.look(ctx, now, ahead > 0)
 		if err != nil {
 			l.watch.Forget()
 		}
@@ -58,19 +57,16 @@ func (f *follower) listen(ctx context.Context) {
 	}
 }
 
-func (l *silences) look(ctx context.Context) error {
+func (l *silences) look(ctx context.Context, now andon.Time, jumped bool) error {
 	tenant, err := l.Store.Tenant(ctx, l.tenant)
 	if err != nil {
 		return err
 	}
 	// What was sent while no process was there is not known to be missing, and neither is what the
 	// clock has left out, as that of a machine that slept.
-	now := l.Now()
-	if l.began = min(l.began, now); l.looked != 0 &&
-		now.Sub(l.looked) > andon.DurationOf(time.Since(l.at))+wallclock.SetBack {
-		l.began = now
+	if l.began = min(l.began, now); jumped {
+		l.began = l.Now()
 	}
-	l.looked, l.at = now, time.Now()
 	l.watch.Now = func() andon.Time { return now } // also where the clock jumps from here on
 	early := now < l.began.Add(tenant.SilentAfter)
 	if l.waits && !early {

@@ -33,7 +33,7 @@ func (c *Calendars) Open(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.of[tenant]
-	if was != nil && now.Add(wallclock.SetBack) < was.at { // the clock was set back
+	if was != nil && now.Add(wallclock.Least) < was.at { // the clock was set back
 		was = nil
 	}
 	switch {

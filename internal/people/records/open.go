@@ -145,7 +145,7 @@ func (in *Incidents) opened(tenant andon.TenantID) *opened {
 // readOpen reads the records of open incidents again. What this process changed meanwhile has a
 // newer version, or is read by the next call. The caller holds o.reading.
 func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *opened) error {
-	began, seen := time.Now(), map[string]bool{}
+	began, seen := in.now(), map[string]bool{}
 	in.mu.Lock()
 	before := make(map[string]uint64, len(o.by))
 	for place, h := range o.by {
@@ -173,7 +173,8 @@ func (in *Incidents) readOpen(ctx context.Context, tenant andon.TenantID, o *ope
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	o.read, o.took = in.now(), andon.DurationOf(time.Since(began))
+	o.read = in.now()
+	o.took = min(max(o.read.Sub(began), 0), andon.DurationOf(keptFor)/10) // the clock may be set
 	return nil
 }
 

@@ -477,8 +477,8 @@ func TestDeviceIsChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOneDeliveryStands: two processes deliver an entry with other content at once. The device shows
-// what the log has of it.
+// TestOneDeliveryStands: two processes deliver an entry with other content at once. The device
+// shows what the log has of it.
 func TestOneDeliveryStands(t *testing.T) {
 	f := newFake()
 	one, other := f.open(t), f.open(t)
@@ -486,7 +486,8 @@ func TestOneDeliveryStands(t *testing.T) {
 	deliver := func(s *Store, operator andon.PersonID) {
 		t.Helper()
 		err := s.Append(t.Context(), id, realClock(), []andon.Event{{
-			Device: "d", Time: at, State: "ODD", Operator: operator, Message: "by " + string(operator),
+			Device: "d", Time: at, State: "ODD", Operator: operator,
+			Message: "by " + string(operator),
 		}})
 		if err != nil {
 			t.Error(err)

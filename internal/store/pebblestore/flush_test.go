@@ -385,8 +385,8 @@ func TestVerifyAfterABrokenFlush(t *testing.T) {
 }
 
 // TestPurgeAfterABrokenFlush breaks a flush off at each of its tables, of one row or of some, and
-// then purges a device, with a power cut before that, after it or not at all: no block of the device
-// is left, and merges and verifying find what they should.
+// then purges a device, with a power cut before that, after it or not at all: no block of the
+// device is left, and merges and verifying find what they should.
 func TestPurgeAfterABrokenFlush(t *testing.T) {
 	for _, size := range []int{1, 200} {
 		for _, cut := range []string{"no", "before", "after"} {
