@@ -11,7 +11,6 @@ package intake
 import (
 	"cmp"
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,10 +62,7 @@ type Intake struct {
 	options Options
 
 	lastArrival atomic.Int64
-	// unswept are the tenants whose last sweep failed, or is under way: the next one does it again.
-	unswept sync.Map
-
-	wanted chan struct{} // holds one value while a sweep is wanted
+	wanted      chan struct{} // holds one value while a sweep is wanted
 }
 
 // New makes an Intake before a store.

@@ -61,8 +61,16 @@ func TestSweepAtOnce(t *testing.T) {
 	}
 }
 
-// TestFailedSweepIsDoneAgain: a sweep that failed is done by the next one, also on the same day.
+// TestFailedSweepIsDoneAgain: a sweep that failed, or during which the process was killed, is done
+// by the next one, also on the same day.
 func TestFailedSweepIsDoneAgain(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		failedSweepIsDoneAgain(t, killed)
+	}
+}
+
+func failedSweepIsDoneAgain(t *testing.T, killed bool) {
+	t.Helper()
 	ctx := t.Context()
 	faults := &wrap.Faults{}
 	memory := memstore.New()
@@ -88,6 +96,9 @@ func TestFailedSweepIsDoneAgain(t *testing.T) {
 		t.Fatalf("the first sweep: %v, %d readings are left", err, left())
 	}
 	faults.Set(nil, "Expire")
+	if killed {
+		in = intake.New(store, intake.Options{Now: func() andon.Time { return now }})
+	}
 	if err := in.Expire(ctx); err != nil || left() != 0 {
 		t.Errorf("the second sweep: %v, %d readings are left", err, left())
 	}

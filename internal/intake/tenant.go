@@ -126,7 +126,11 @@ func (in *Intake) due(ctx context.Context, t andon.Tenant) (h andon.Horizon, err
 	if err != nil {
 		return h, err
 	}
-	_, failed := in.unswept.Load(t.ID)
+	_, err = in.store.Record(ctx, t.ID, unsweptKind, unsweptID)
+	failed := err == nil
+	if err = andon.Ignore(err, andon.NotFound, andon.Unsupported); err != nil {
+		return h, err
+	}
 	if failed || is.Events.Day() > t.Floor.Events.Day() {
 		h.Events = is.Events
 	}
@@ -193,6 +197,13 @@ func (in *Intake) Expire(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// A record of that kind is there while a tenant is swept, whose own record says by then that all
+// has gone. A sweep that failed, or whose process was killed, is done again because of it.
+const (
+	unsweptKind andon.RecordKind = "unswept"
+	unsweptID                    = "events and readings"
+)
+
 // expireTenant writes the horizon into the record first: what may be gone must not be promised
 // again, whatever the retention or the clock says later.
 func (in *Intake) expireTenant(ctx context.Context, t andon.Tenant) error {
@@ -200,15 +211,22 @@ func (in *Intake) expireTenant(ctx context.Context, t andon.Tenant) error {
 	if err != nil || h == (andon.Horizon{}) {
 		return err
 	}
-	updated, _, err := in.changeTenant(ctx, t.ID, stillThere)
+	ctx = andon.Freeing(ctx)
+	note := andon.Record{Tenant: t.ID, Kind: unsweptKind, ID: unsweptID, Data: "{}"}
+	_, err = in.store.PutRecord(ctx, note)
+	if err = andon.Ignore(err, andon.Conflict, andon.Unsupported); err == nil {
+		t, _, err = in.changeTenant(ctx, t.ID, stillThere)
+	}
 	if err == nil {
-		in.unswept.Store(updated.ID, true) // its record says that all has gone
-		err = in.store.Expire(ctx, t.ID, updated.Floor)
+		err = in.store.Expire(ctx, t.ID, t.Floor)
 	}
-	if err = andon.Ignore(err, andon.NotFound); err == nil {
-		in.unswept.Delete(t.ID)
+	if err == nil {
+		if note, err = in.store.Record(ctx, t.ID, unsweptKind, unsweptID); err == nil {
+			err = in.store.DeleteRecord(ctx, note)
+		}
+		err = andon.Ignore(err, andon.Conflict, andon.Unsupported)
 	}
-	return err
+	return andon.Ignore(err, andon.NotFound)
 }
 
 // stillThere changes nothing, and keeps a tenant that was deleted meanwhile from being made again.
