@@ -96,7 +96,7 @@ func (s *Store) verifiedTenant(t *tenant) verify.Tenant {
 		return verify.Runs{Days: list.Days(), On: list.On, Dropped: dropped}
 	}
 	return verify.Tenant{
-		ID: t.record.Load().ID, Floor: t.record.Load().Floor.Events, States: t.seen(),
+		ID: t.record.Load().ID, Floor: t.record.Load().Floor, States: t.seen(),
 		Device:  t.fleet.Device,
 		Entries: runs(s.log.Log, t.entries), Readings: runs(s.readings.Log, t.readings),
 	}

@@ -44,6 +44,36 @@ func closeWhole(t *testing.T, s *Store, fs vfs.FS) {
 	}
 }
 
+// TestVerifyAfterALateReading: a reading of a day that expires while it is on its way is no damage,
+// in rows and in blocks.
+func TestVerifyAfterALateReading(t *testing.T) {
+	const id = andon.DefaultTenant
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	late := []andon.Reading{{
+		Device: "d", Time: andon.DayStart(100), Metrics: andon.Metrics{{Name: "t", Value: 1}},
+	}}
+	record, err := s.Tenant(t.Context(), id)
+	record.Floor.Readings = andon.DayStart(101)
+	_, put := s.PutTenant(t.Context(), record)
+	if err := errors.Join(err, put); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := errors.Join(s.AppendReadings(t.Context(), id, 1, late),
+			s.Expire(t.Context(), id, record.Floor), s.AppendReadings(t.Context(), id, 1, late))
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeWhole(t, s, fs)
+		s = openMem(t, fs)
+		if err := s.flushReadings(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeWhole(t, s, fs)
+}
+
 // storeWithEverything makes a store that has rows of each table, in blocks and in requests.
 func storeWithEverything(t *testing.T, fs vfs.FS) {
 	t.Helper()

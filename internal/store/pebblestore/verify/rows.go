@@ -353,10 +353,14 @@ func verifyReading(v *verifier, t *tenant, k, value []byte) error {
 	return v.measured(t, row.Day, string(row.Device), metrics)
 }
 
-// measured checks that what leads to readings is there.
+// measured checks that what leads to readings is there. To a day that has expired nothing leads,
+// also where some of its readings came late, and are deleted the next time.
 func (v *verifier) measured(
 	t *tenant, day uint32, device string, metrics andon.Metrics,
 ) error {
+	if day < t.Floor.Readings.Day() {
+		return nil
+	}
 	if !v.isStored(layout.NewKey(layout.TableReadingDay, t.number).Text(device).Inverted(day)) {
 		return fmt.Errorf("nothing says that device %s has readings on the day of %s: they are "+
 			"not found", device, andon.DayStart(day))
@@ -458,7 +462,7 @@ func verifyEscalation(v *verifier, t *tenant, k, value []byte) error {
 	if err := layout.ReadEscalation(&e, value); err != nil {
 		return fmt.Errorf("the escalation of device %s at %s can't be decoded", device, e.Time)
 	}
-	if e.To == "" || e.Time < t.Floor {
+	if e.To == "" || e.Time < t.Floor.Events {
 		return nil
 	}
 	entry := andon.EventKey{Time: e.Time, State: e.State, Device: e.Device}

@@ -72,7 +72,7 @@ type Tenant struct {
 	ID       andon.TenantID
 	Device   func(number uint32) (id andon.DeviceID, ok bool)
 	States   map[andon.State]andon.State // that have entries
-	Floor    andon.Time                  // of entries: earlier ones may have expired
+	Floor    andon.Horizon               // what is earlier may have expired
 	Entries  Runs
 	Readings Runs
 }
