@@ -148,7 +148,8 @@ func (v *verified) someDevices(
 		}
 		parts := layout.ChangedParts(&was, d) & (layout.PartNewest | layout.PartRun |
 			layout.PartIncident | layout.PartOperator)
-		if parts != 0 && was.Alive() { // of a retired one nothing is shown
+		// Of a retired one nothing is shown, and opening goes on with a change of severities.
+		if parts != 0 && was.Alive() && !t.record.Load().Reordering {
 			report(was.ID, fmt.Sprintf("it shows %s since %s, newest entry %s, "+
 				"operator %q; its entries say %s since %s, newest %s, operator %q",
 				was.State, was.Since, was.Time, was.Operator,

@@ -74,6 +74,29 @@ func TestVerifyAfterALateReading(t *testing.T) {
 	closeWhole(t, s, fs)
 }
 
+// TestVerifyBeforeReorder: a store that ended, or was copied, before its devices followed changed
+// severities is whole.
+func TestVerifyBeforeReorder(t *testing.T) {
+	const id = andon.DefaultTenant
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, fs)
+	if err := s.Append(t.Context(), id, 1, warnings(3)); err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.Tenant(t.Context(), id)
+	if err == nil {
+		record.States, err = andon.NewStateSet([]andon.StateDef{{Name: "ODD", Severity: 0}})
+	}
+	if err == nil {
+		record, err = s.PutTenant(t.Context(), record)
+	}
+	if err != nil || !record.Reordering {
+		t.Fatalf("the record is %+v, %v", record, err)
+	}
+	closeWhole(t, s, fs)
+	closeWhole(t, openMem(t, fs), fs)
+}
+
 // storeWithEverything makes a store that has rows of each table, in blocks and in requests.
 func storeWithEverything(t *testing.T, fs vfs.FS) {
 	t.Helper()
