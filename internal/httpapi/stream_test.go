@@ -343,3 +343,32 @@ func TestStreamHeartbeat(t *testing.T) {
 		t.Errorf("a stream with a heartbeat of 1s was silent for %v, as one without", took)
 	}
 }
+
+// TestStreamHeartbeatWhileOthersChange: what is left out of a stream does not keep it silent.
+func TestStreamHeartbeatWhileOthersChange(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	s := w.stream("?device=none&heartbeat=1s").begun()
+	heard := make(chan bool, 1)
+	go func() { // the second comment
+		is := false
+		for !is && s.lines.Scan() {
+			is = strings.HasPrefix(s.lines.Text(), "id: ")
+		}
+		heard <- is
+	}()
+	for i := 0; ; i++ {
+		select {
+		case is := <-heard:
+			if !is {
+				t.Error("the stream ended")
+			}
+			return
+		case <-ctx.Done():
+			t.Fatal("a stream of one device is silent while others change")
+		case <-time.After(200 * time.Millisecond):
+			w.event("other", "", []string{"NORMAL", "WARNING1"}[i%2])
+		}
+	}
+}

@@ -103,9 +103,7 @@ func (s *Stream) Follow(ctx context.Context, reader *live.Reader, q *Query) erro
 			return nil
 		case err != nil:
 			return err
-		case b == nil && q.Incidents != nil && time.Since(s.sent) < s.Beat-look:
 		case b == nil:
-			s.position(reader.Position())
 		case len(b.Frames) == 0:
 			s.silence(q, b)
 		case q.All:
@@ -116,6 +114,10 @@ func (s *Stream) Follow(ctx context.Context, reader *live.Reader, q *Query) erro
 					s.text = append(s.text, b.Frames[i].Text...)
 				}
 			}
+		}
+		// Also where all that comes is of other devices.
+		if len(s.text) == 0 && time.Since(s.sent) >= s.Beat {
+			s.position(reader.Position())
 		}
 	}
 }
@@ -157,7 +159,6 @@ func (s *Stream) Begin(
 	}
 	s.position(reader.Position())
 	if q.Selected != nil {
-		s.Beat = leastBeat // so that a move is soon reported
 		q.changes, err = q.Selected.Changes(ctx)
 	}
 	if q.Incidents != nil && err == nil {
@@ -171,12 +172,17 @@ func (s *Stream) Begin(
 // look is how often a stream looks whether an incident has changed.
 const look = 200 * time.Millisecond
 
-// wait returns how long a stream waits for changes of devices before it looks for others.
+// wait returns how long a stream waits for changes of devices before it looks for others, or says
+// where it is.
 func (s *Stream) wait(q *Query) time.Duration {
-	if q.Incidents == nil {
-		return s.Beat
+	wait := s.Beat - time.Since(s.sent)
+	if q.Selected != nil {
+		wait = min(wait, lookMoved)
 	}
-	return min(look, s.Beat)
+	if q.Incidents != nil {
+		wait = min(wait, look)
+	}
+	return wait
 }
 
 // longestEvent is how many bytes an event about incidents or silence may have. A client reads lines
@@ -212,8 +218,8 @@ func (s *Stream) data(name string, data any, less string) {
 	s.text = fmt.Appendf(s.text, "event: %s\ndata: %s\n\n", name, text)
 }
 
-// leastBeat is the shortest time in which a stream looks by itself.
-const leastBeat = time.Second
+// lookMoved is how often a stream looks whether other devices are selected.
+const lookMoved = time.Second
 
 // moved says so where other devices may be selected: that is no change of what one shows.
 func (s *Stream) moved(ctx context.Context, q *Query) {
