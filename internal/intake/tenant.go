@@ -201,7 +201,7 @@ func (in *Intake) Expire(ctx context.Context) error {
 // has gone. A sweep that failed, or whose process was killed, is done again because of it.
 const (
 	unsweptKind andon.RecordKind = "unswept"
-	unsweptID                    = "events and readings"
+	unsweptID   string           = "events and readings"
 )
 
 // expireTenant writes the horizon into the record first: what may be gone must not be promised

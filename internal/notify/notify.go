@@ -79,9 +79,10 @@ type Service struct {
 	Options
 	failing outage.Log // by channel
 	wake    chan struct{}
-	set     func() (ahead, back andon.Duration) // see wallclock.Clock.Watch
-	isBack  bool                                // it was, and what waits was not looked at again
-	quiet   andon.Time                          // when what is held was compared with quiet hours last
+	// set is as of wallclock.Clock.Watch.
+	set    func() (ahead, back andon.Duration)
+	isBack bool       // it was, and what waits was not looked at again
+	quiet  andon.Time // when what is held was compared with quiet hours last
 
 	mu      sync.Mutex
 	waiting map[place]*batch // that nobody writes yet

@@ -16,7 +16,9 @@ func TestClock(t *testing.T) {
 	c := wallclock.New(func() andon.Time { return now },
 		func() time.Duration { return passed }, andon.ClockMark{}, nil)
 	set := c.Watch()
-	for _, step := range []struct{ passes, set, sure, ahead, back andon.Duration }{ // sure is after start
+	for _, step := range []struct {
+		passes, set, sure, ahead, back andon.Duration // sure is after start
+	}{
 		{hour, 0, hour, 0, 0}, {0, hour / 2, 3 * hour / 2, hour / 2, 0},
 		{0, -hour / 2, hour, 0, hour / 2},
 		{0, 99 * hour, 3 * hour / 2, 99 * hour, 0}, // it was ahead by half an hour before
