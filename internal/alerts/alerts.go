@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,10 +26,12 @@ const (
 func Messages(text string, now andon.Time) ([]mapping.Message, error) {
 	var all []map[string]json.RawMessage
 	var err error
+	place := "body"
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		place = "body.alerts"
 		var hook struct{ Alerts json.RawMessage }
 		if err = json.Unmarshal([]byte(text), &hook); err == nil && hook.Alerts == nil {
-			return nil, andon.AtField("body.alerts", "alerts is missing: an alert is in an array")
+			return nil, andon.AtField(place, "alerts is missing: an alert is in an array")
 		}
 		if err == nil {
 			err = json.Unmarshal(hook.Alerts, &all)
@@ -40,8 +43,8 @@ func Messages(text string, now andon.Time) ([]mapping.Message, error) {
 		return nil, andon.AtField("body", "these are no alerts: %s", err)
 	}
 	var messages []mapping.Message
-	for _, alert := range all {
-		m, err := message(alert, now)
+	for i, alert := range all {
+		m, err := message(alert, fmt.Sprintf("%s[%d]", place, i), now)
 		if err != nil {
 			return nil, err
 		}
@@ -50,15 +53,17 @@ func Messages(text string, now andon.Time) ([]mapping.Message, error) {
 	return messages, nil
 }
 
-func message(alert map[string]json.RawMessage, now andon.Time) (m mapping.Message, err error) {
+func message(
+	alert map[string]json.RawMessage, place string, now andon.Time,
+) (m mapping.Message, err error) {
 	if alert == nil {
-		return m, andon.AtField("body", "an alert is null")
+		return m, andon.AtField(place, "an alert is null")
 	}
-	starts, err := timeOf(alert, "startsAt")
+	starts, err := timeOf(alert, place, "startsAt")
 	if err != nil {
 		return m, err
 	}
-	ends, err := timeOf(alert, "endsAt")
+	ends, err := timeOf(alert, place, "endsAt")
 	if err != nil {
 		return m, err
 	}
@@ -81,11 +86,11 @@ func message(alert map[string]json.RawMessage, now andon.Time) (m mapping.Messag
 }
 
 // timeOf reads a time of an alert. The year 1 is Go's way to say that there is none.
-func timeOf(alert map[string]json.RawMessage, name string) (andon.Time, error) {
+func timeOf(alert map[string]json.RawMessage, place, name string) (andon.Time, error) {
 	var t time.Time
 	if text := alert[name]; len(text) > 0 {
 		if err := json.Unmarshal(text, &t); err != nil {
-			return 0, andon.AtField("body", "%s is no time of RFC 3339", name)
+			return 0, andon.AtField(place+"."+name, "%s is no time of RFC 3339", name)
 		}
 	}
 	if t.Year() <= 1 {

@@ -1,6 +1,7 @@
 package alerts_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -48,6 +49,20 @@ func TestMessages(t *testing.T) {
 		}
 		if at != test.time || value != test.value {
 			t.Errorf("%s: %s %s %v", test.body, at, value, err)
+		}
+	}
+}
+
+// TestPlaces: an error names the alert that is wrong.
+func TestPlaces(t *testing.T) {
+	for body, want := range map[string]string{
+		`[{}, {"endsAt":7}]`:                  "body[1].endsAt",
+		`{"alerts":[{}, {"startsAt":"now"}]}`: "body.alerts[1].startsAt",
+	} {
+		_, err := alerts.Messages(body, 1)
+		is, ok := errors.AsType[*andon.Error](err)
+		if !ok || len(is.Fields) != 1 || is.Fields[0].Location != want {
+			t.Errorf("%s: %+v", body, err)
 		}
 	}
 }
