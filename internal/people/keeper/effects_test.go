@@ -196,7 +196,6 @@ func TestEffectsOfTheFormer(t *testing.T) {
 		h.is("NORMAL")
 		h.is("WARNING1")
 		to.is.Store(false)
-		h.start = clock()
 		settle(4 * time.Minute)
 		if got := strings.Join(h.told, ", "); !strings.HasSuffix(got, " Liz d1") {
 			t.Errorf("told: %q; want Liz", got)
