@@ -31,9 +31,6 @@ func (a *App) measured() func(context.Context, andon.TenantID, []andon.Reading) 
 func (a *App) wireRules(registry *prometheus.Registry) {
 	r := a.rules
 	r.Store, r.Documents = a.store, a.documents
-	if a.leases().Alone {
-		r.Started = a.Now()
-	}
 	r.Append = func(
 		ctx context.Context, id andon.TenantID, all []andon.Event,
 	) ([]andon.Rejection, error) {

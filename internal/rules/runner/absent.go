@@ -91,7 +91,7 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 		if p.When.Absent == 0 || before.At == 0 {
 			continue
 		}
-		is, err := w.gap(ctx, p, before)
+		is, err := w.gap(ctx, p, before.At)
 		if err != nil {
 			return err
 		}
@@ -116,22 +116,16 @@ func (r *Runner) look(ctx context.Context, record *andon.Record) error {
 	return w.tell(ctx, h)
 }
 
-// gap returns how a rule about absence stands now, after how it stood before: a reading that has
-// the metric is known, perhaps not the newest one. A device that was retired since is not expected
-// to send anything.
-func (w *work) gap(
-	ctx context.Context, p *rule, before rules.Standing,
-) (rules.Standing, error) {
+// gap returns how a rule about absence stands now. A reading that has the metric is known, perhaps
+// not the newest one. A device that was retired since is not expected to send anything.
+func (w *work) gap(ctx context.Context, p *rule, known andon.Time) (rules.Standing, error) {
 	newest, err := w.newest(ctx, p)
-	run := rules.Run{Standing: rules.Standing{At: max(newest, before.At)}}
-	if !before.Raised {
-		run.Standing.At = max(run.Standing.At, w.Started)
-	}
+	run := rules.Run{Standing: rules.Standing{At: max(newest, known)}}
 	if run.Gap(p.Program, w.Now()); err != nil || !run.Standing.Raised {
 		return run.Standing, err
 	}
 	retired, err := w.Store.Retirements(ctx, w.tenant, w.device)
-	if n := len(retired); n > 0 && retired[n-1] >= cmp.Or(newest, before.At) {
+	if n := len(retired); n > 0 && retired[n-1] >= cmp.Or(newest, known) {
 		return rules.Standing{}, err
 	}
 	return run.Standing, err

@@ -37,9 +37,6 @@ type Runner struct {
 	) (func(andon.DeviceID) andon.Group, error)
 	// Append admits entries as those of devices are, and keeps them.
 	Append func(context.Context, andon.TenantID, []andon.Event) ([]andon.Rejection, error)
-	// Started is before when no process took readings that are not there: their absence counts from
-	// then at the earliest. 0: other processes were there.
-	Started andon.Time
 	// Absent takes in whether a metric is absent; nil: nobody wants to know.
 	Absent func(context.Context, andon.TenantID, Absence) error
 	Now    func() andon.Time

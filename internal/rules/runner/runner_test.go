@@ -387,55 +387,6 @@ func TestAbsent(t *testing.T) {
 	})
 }
 
-// TestAbsentAfterARestart: what was sent while no process was there is not known to be missing, so
-// a metric has its span from then on. What was absent before stays so.
-func TestAbsentAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(t, memstore.New())
-		p.rule("gone", `{"when": {"metric": "t", "absent_for": "10s"}, "state": "WARNING2",
-			"message": "m"}`)
-		run := func(d time.Duration) {
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error)
-			go func() { done <- p.Runner.Run(ctx) }()
-			settle(d)
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		p.measures("long", "t", 1)
-		run(15 * time.Second)
-		if err := p.measure("late", 15, "t", 1); err != nil {
-			t.Fatal(err)
-		}
-		run(time.Second)
-		settle(30 * time.Second)
-		p.Started = now()
-		run(5 * time.Second)
-		p.expectAbsences("long true 10")
-		run(10 * time.Second)
-		p.expectAbsences("long true 10, late true 56")
-	})
-}
-
-// expectAbsences compares the absences so far, each as it was first told.
-func (p *process) expectAbsences(want string) {
-	p.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var got []string
-	for _, a := range p.absences {
-		is := fmt.Sprint(a.Device, " ", a.Is, " ", a.At.Sub(p.begin).Seconds())
-		if !slices.Contains(got, is) {
-			got = append(got, is)
-		}
-	}
-	if got := strings.Join(got, ", "); got != want {
-		p.Errorf("absences are %s, want %s", got, want)
-	}
-}
-
 // TestAbsenceEnds: an absence ends although another rule turns once its rule is gone, the rule is
 // about something else, or the end can't be taken in at first.
 func TestAbsenceEnds(t *testing.T) {
