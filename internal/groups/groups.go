@@ -120,23 +120,19 @@ func (g *Groups) Change(
 }
 
 // Forget removes what is said of a device, which is retired or purged, and reports whether there
-// was anything. again says that it was asked for before, which may have ended halfway: then other
-// processes may not have heard of it.
+// was anything.
 func (g *Groups) Forget(
-	ctx context.Context, id andon.TenantID, device andon.DeviceID, again bool,
+	ctx context.Context, id andon.TenantID, device andon.DeviceID,
 ) (forgot bool, err error) {
 	if !g.store.Capabilities().Whole {
 		return false, nil
 	}
 	err = g.change(ctx, id, func(t *tenant) error {
-		d := t.device(device)
-		switch forgot = d.own != 0 || d.more != nil; {
-		case forgot:
-			return g.write(ctx, t, []change{{device, func(s *said) { *s = said{} }}})
-		case again && t.version != 0:
-			return g.putHead(ctx, t, []int{bucketOf(device)}, func(*head) {})
+		if d := t.device(device); d.own == 0 && d.more == nil {
+			return nil
 		}
-		return nil
+		forgot = true
+		return g.write(ctx, t, []change{{device, func(s *said) { *s = said{} }}})
 	})
 	return forgot, err
 }

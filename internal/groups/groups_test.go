@@ -323,7 +323,7 @@ func TestLabelsAndPlaces(t *testing.T) {
 	near.Group = "none"
 	want(t, fmt.Sprint(f.list(f.groups, near)), "[a b c]")
 	for _, want := range []bool{true, false} {
-		forgot, err := f.groups.Forget(t.Context(), andon.DefaultTenant, "a", false)
+		forgot, err := f.groups.Forget(t.Context(), andon.DefaultTenant, "a")
 		if f.must(err); forgot != want {
 			t.Errorf("it forgot something: %t, not %t", forgot, want)
 		}
@@ -489,35 +489,6 @@ func TestFaults(t *testing.T) {
 		b.left.Store(0)
 		for _, g := range []*groups.Groups{g, other, again} {
 			want(t, f.tallies(g), "p:1 NORMAL 1\np/h:1 NORMAL 1\n")
-		}
-		if err == nil {
-			return
-		}
-	}
-}
-
-// TestFaultsOfForget: whichever call fails as a device is forgotten, asking for it again completes
-// it, and other processes hear of it.
-func TestFaultsOfForget(t *testing.T) {
-	for n := 1; ; n++ {
-		f := newFleet(t)
-		f.send("a", "NORMAL", "")
-		f.put(in("a", "p/h"))
-		other := f.process()
-		want(t, f.tallies(other), "p:1 NORMAL 1\np/h:1 NORMAL 1\n")
-		b := &broken{Store: &counting{Store: f.store}}
-		g := groups.New(b, func() andon.Time { return f.now })
-		b.left.Store(int64(n))
-		_, err := g.Forget(t.Context(), andon.DefaultTenant, "a", false)
-		again := f.process() // as after a crash
-		_, wrong := again.Forget(t.Context(), andon.DefaultTenant, "a", true)
-		f.must(wrong)
-		f.now += andon.Time(recent.Age.Microseconds())
-		b.left.Store(0)
-		for _, g := range []*groups.Groups{g, other, again} {
-			is, err := g.Own(t.Context(), andon.DefaultTenant, "a")
-			f.must(err)
-			want(t, is.Group, "")
 		}
 		if err == nil {
 			return

@@ -36,7 +36,7 @@ func (in *Intake) forget(
 	if removed != nil && andon.KindOf(removed) != andon.NotFound {
 		return false, removed
 	}
-	forgot, err = in.Groups.Forget(context.WithoutCancel(ctx), tenant, device, removed != nil)
+	forgot, err = in.Groups.Forget(context.WithoutCancel(ctx), tenant, device)
 	if err != nil {
 		return forgot, err
 	}
