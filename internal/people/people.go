@@ -173,6 +173,18 @@ type Effect struct {
 	Over *andon.PersonID `json:"over,omitempty"`
 }
 
+// Untold returns who is still to be told of an incident, and what. Nobody is assigned or escalated
+// to because of it: the next incident has a policy of its own.
+func (in *Incident) Untold() (all []Effect) {
+	for _, e := range in.Doing {
+		if e.Do != Assign {
+			e.Do = Notify
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // Text says why somebody is told.
 func (e *Effect) Text() string {
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/andonhq/andon/internal/people/keeper"
 	"github.com/andonhq/andon/internal/people/records"
 	"github.com/andonhq/andon/internal/store/memstore"
+	"github.com/andonhq/andon/internal/store/wrap"
 	"github.com/andonhq/andon/internal/wallclock"
 )
 
@@ -202,6 +203,41 @@ func TestEffectsOfTheFormer(t *testing.T) {
 		}
 		if in := h.only(); len(in.Doing) > 0 || len(in.Steps) != 2 {
 			t.Errorf("it is %+v", in)
+		}
+	})
+}
+
+// TestFormerAssignsNobody: an incident whose policy could not assign or escalate in time leaves
+// that to the policy of the next one.
+func TestFormerAssignsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var faults wrap.Faults
+		h := newHouse(t, wrap.Around(memstore.New(), faults.Hook), clock)
+		h.silentAfter("24h")
+		h.known = &people.Known{Policies: []people.Policy{
+			{Name: "b", Match: people.Match{MinSeverity: 80}, Assign: "person Tom"},
+			{Name: "a", Assign: "person Liz", Steps: []people.PolicyStep{
+				{After: 5 * 60_000_000, To: "supervisor Sara"},
+			}},
+		}}
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		busy := wrap.Fail(andon.Errorf(andon.Busy, "later"))
+		faults.Set(busy, "Assign", "Escalate")
+		h.is("WARNING1")
+		settle(6 * time.Minute)
+		h.is("NORMAL")
+		h.is("WARNING4")
+		faults.Set(nil, "Assign", "Escalate")
+		settle(10 * time.Minute)
+		d, err := h.store.Device(t.Context(), "default", "d1")
+		if err != nil || d.Operator != "Tom" || d.EscalatedTo != "" {
+			t.Errorf("%q looks after it, escalated to %q, %v", d.Operator, d.EscalatedTo, err)
+		}
+		for _, s := range h.only().Steps {
+			if s.What == "failed" {
+				t.Errorf("a step failed: %+v", s)
+			}
 		}
 	})
 }

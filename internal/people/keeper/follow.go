@@ -362,11 +362,13 @@ func (f *follower) change(
 	ctx context.Context, c *andon.Change, later **people.Observation,
 ) (*records.Held, error) {
 	h, err := f.decideOn(ctx, c, later)
-	if err != nil || c.Kind != andon.ByRetirement || !f.Store.Capabilities().Immediate {
+	able := f.Store.Capabilities()
+	if err != nil || c.Kind != andon.ByRetirement || !able.Immediate && !able.Consistency {
 		return h, err
 	}
 	// The feed does not say that a device was purged that showed nothing then.
-	retired, err := f.Store.Retirements(ctx, f.tenant, c.Device)
+	strong := andon.WithConsistency(ctx, andon.Strong)
+	retired, err := f.Store.Retirements(strong, f.tenant, c.Device)
 	if err != nil || len(retired) > 0 {
 		return h, err
 	}

@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"slices"
 
 	"github.com/andonhq/andon"
 	"github.com/andonhq/andon/internal/people"
@@ -102,10 +101,10 @@ func (f *follower) opened(
 	}
 	id := records.IDOf(is.Arrived, records.Place(device, kind))
 	next := people.Open(s, id, device, kind, &is)
-	if last != nil { // what could not be done for that one: nobody else looks at it any more
-		next.Doing = append(slices.Clone(last.Doing), next.Doing...)
-	}
 	next.Advance(s)
+	if last != nil { // nobody else looks at that one any more
+		next.Doing = append(next.Doing, last.Untold()...)
+	}
 	return next, nil
 }
 

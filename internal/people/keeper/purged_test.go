@@ -45,6 +45,29 @@ func TestRetiredAndPurged(t *testing.T) {
 	})
 }
 
+// TestReturnedAndPurged: an incident that has returned to normal goes with its device, also where
+// that was retired before, so that the feed does not say that it was purged.
+func TestReturnedAndPurged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memstore.New(), clock)
+		h.silentAfter("24h")
+		defer h.keep("a")()
+		settle(5 * time.Second)
+		h.is("WARNING1")
+		h.is("NORMAL")
+		_, err := h.store.Retire(t.Context(), "default", "d1", clock())
+		ok(t, err)
+		settle(time.Minute)
+		ok(t, h.store.Purge(t.Context(), "default", "d1"))
+		ok(t, h.incidents.Forget(t.Context(), "default", "d1", andon.Position{}))
+		q := andon.RecordQuery{Limit: math.MaxInt}
+		all, err := seq.Collect(h.store.Records(t.Context(), "default", "incident", q))
+		if err != nil || len(all) != 0 {
+			t.Errorf("there are %v, %v", all, err)
+		}
+	})
+}
+
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -42,8 +42,13 @@ func (f *follower) listen(ctx context.Context) {
 	set := f.Clock.Watch()
 	for ctx.Err() == nil {
 		now := l.Now()
-		ahead, _ := set() // after now, which is then not ahead where the clock jumps in between
-		err := l.look(ctx, now, ahead > 0)
+		// What was sent while no process was there is not known to be missing, and neither is what
+		// the clock has left out, as that of a machine that slept.
+		l.began = min(l.began, now)
+		if ahead, _ := set(); ahead > 0 { // after now: that is before a jump in between
+			l.began = l.Now()
+		}
+		err := l.look(ctx, now)
 		if err != nil {
 			l.watch.Forget()
 		}
@@ -57,15 +62,10 @@ func (f *follower) listen(ctx context.Context) {
 	}
 }
 
-func (l *silences) look(ctx context.Context, now andon.Time, jumped bool) error {
+func (l *silences) look(ctx context.Context, now andon.Time) error {
 	tenant, err := l.Store.Tenant(ctx, l.tenant)
 	if err != nil {
 		return err
-	}
-	// What was sent while no process was there is not known to be missing, and neither is what the
-	// clock has left out, as that of a machine that slept.
-	if l.began = min(l.began, now); jumped {
-		l.began = l.Now()
 	}
 	l.watch.Now = func() andon.Time { return now } // also where the clock jumps from here on
 	early := now < l.began.Add(tenant.SilentAfter)

@@ -11,17 +11,18 @@ import (
 )
 
 // Forget removes the incidents of a device that was purged at a place in the feed. Those that know
-// of it are newer, and stay. Without a place one of kind state that is open stays, since the feed
+// of it are newer, and stay. Without a place one of a state that still holds stays, since the feed
 // comes to it.
 func (in *Incidents) Forget(
 	ctx context.Context, tenant andon.TenantID, device andon.DeviceID, at andon.Position,
 ) error {
+	ctx = andon.Freeing(ctx)
 	open, err := in.openOf(ctx, tenant, device, false)
 	if err != nil {
 		return err
 	}
 	for _, h := range open {
-		stays := at == (andon.Position{}) && h.Kind == people.StateKind && h.Ended == 0
+		stays := at == (andon.Position{}) && h.Kind == people.StateKind && h.Until == 0
 		knows, err := in.Knows(ctx, tenant, h.Incident, at)
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (in *Incidents) Forget(
 		}
 		place := Place(device, h.Kind)
 		r := andon.Record{Tenant: tenant, Kind: OpenKind, ID: place, Version: h.Version}
-		err = in.store.DeleteRecord(andon.Freeing(ctx), r)
+		err = in.store.DeleteRecord(ctx, r)
 		if err != nil && andon.KindOf(err) == andon.Conflict { // somebody has changed it meanwhile
 			return in.Forget(ctx, tenant, device, at)
 		}

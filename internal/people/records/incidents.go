@@ -182,10 +182,14 @@ func HeldIn(r *andon.Record) *Held {
 // retryEffects is when effects are done again that are not known to be done.
 const retryEffects = andon.Duration(5_000_000)
 
-// retry returns when effects are tried again: later and later, if they can't be done.
+// retry returns when effects are tried again: later and later, if the newest can't be done.
 func retry(doing []people.Effect, now andon.Time) andon.Time {
 	const longest = 60 * retryEffects
-	return now.Add(min(max(retryEffects, now.Sub(doing[0].Time)/4), longest))
+	newest := andon.Time(0)
+	for _, e := range doing {
+		newest = max(newest, e.Time)
+	}
+	return now.Add(min(max(retryEffects, now.Sub(newest)/4), longest))
 }
 
 // Put stores an open incident over the version it was read with, and moves it where it is closed
