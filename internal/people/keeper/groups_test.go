@@ -45,7 +45,8 @@ func TestGroupsFollowWhatIsShown(t *testing.T) {
 					t.Fatal(err)
 				}
 				h.silentAfter("24h")
-				defer h.keep("a")()
+				stop := h.keep("a")
+				defer func() { stop() }()
 				settle(5 * time.Second)
 				h.start = clock()
 				says := func(d andon.DeviceID, at andon.Duration, state andon.State, a andon.JSON) {
@@ -66,9 +67,12 @@ func TestGroupsFollowWhatIsShown(t *testing.T) {
 				says("moved", 0, "WARNING1", `{"line":"1"}`)
 				says("moved", -1, "NORMAL", `{"line":"0"}`)
 				want := []string{" b moved", " b new"}
-				if others { // its last value stays
+				if others { // its last value stays, which is seen no more when it is looked at
+					settle(2 * time.Second)
+					stop()
 					says("brief", 0, "WARNING1", `{"line":"1"}`)
 					says("brief", 1, "WARNING1", "")
+					stop = h.keep("b")
 					want = []string{" b brief", " b moved", " b new"}
 				}
 				says("calm", 0, "NORMAL", "")
