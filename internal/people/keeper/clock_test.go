@@ -13,6 +13,16 @@ import (
 	"github.com/andonhq/andon/internal/store/memstore"
 )
 
+// newHouseAhead makes a house whose clock is ahead by some microseconds.
+func newHouseAhead(t *testing.T) (h *house, ahead *atomic.Int64) {
+	ahead = new(atomic.Int64)
+	h = newHouse(t, memstore.New(), func() andon.Time {
+		return clock() + andon.Time(ahead.Load())
+	})
+	h.passed = func() time.Duration { return clock().Sub(0).Std() }
+	return h, ahead
+}
+
 // TestStepsAfterTheClockIsSetBack: steps come when they would have, if the clock was ahead as the
 // incident opened, also where no keeper saw that it was set back.
 func TestStepsAfterTheClockIsSetBack(t *testing.T) {
@@ -22,11 +32,7 @@ func TestStepsAfterTheClockIsSetBack(t *testing.T) {
 }
 
 func stepsAfterTheClockIsSetBack(t *testing.T, unseen bool) {
-	var ahead atomic.Int64
-	h := newHouse(t, memstore.New(), func() andon.Time {
-		return clock() + andon.Time(ahead.Load())
-	})
-	h.passed = func() time.Duration { return clock().Sub(0).Std() }
+	h, ahead := newHouseAhead(t)
 	h.silentAfter("24h")
 	stop := h.keep("a")
 	defer func() { stop() }()
@@ -54,11 +60,7 @@ func stepsAfterTheClockIsSetBack(t *testing.T, unseen bool) {
 // a machine that slept.
 func TestClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ahead atomic.Int64
-		h := newHouse(t, memstore.New(), func() andon.Time {
-			return clock() + andon.Time(ahead.Load())
-		})
-		h.passed = func() time.Duration { return clock().Sub(0).Std() }
+		h, ahead := newHouseAhead(t)
 		h.silentAfter("30m")
 		defer h.keep("a")()
 		settle(5 * time.Second)
@@ -85,11 +87,7 @@ func TestClockJumps(t *testing.T) {
 // were looked for while the clock was ahead.
 func TestExpiryAfterTheClockIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ahead atomic.Int64
-		h := newHouse(t, memstore.New(), func() andon.Time {
-			return clock() + andon.Time(ahead.Load())
-		})
-		h.passed = func() time.Duration { return clock().Sub(0).Std() }
+		h, ahead := newHouseAhead(t)
 		h.silentAfter("24h")
 		ahead.Store(240 * 3_600_000_000)
 		defer h.keep("a")()
@@ -119,11 +117,7 @@ func TestExpiryAfterTheClockIsSetBack(t *testing.T) {
 // been there, so a device has its time to report.
 func TestSilenceAfterTheClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ahead atomic.Int64
-		h := newHouse(t, memstore.New(), func() andon.Time {
-			return clock() + andon.Time(ahead.Load())
-		})
-		h.passed = func() time.Duration { return clock().Sub(0).Std() }
+		h, ahead := newHouseAhead(t)
 		h.silentAfter("30m")
 		defer h.keep("a")()
 		settle(40 * time.Minute)
